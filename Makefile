@@ -64,7 +64,7 @@ browser: ## the console in a real browser, on both databases
 
 # `make test` takes the PostgreSQL that is installed. The programs of release 17 come without a package manager: initdb,
 # pg_ctl, postgres. Standbys need pg_basebackup and backups pg_dump, which are not among them.
-PKG17 := ./store ./server ./server/loyalty/action ./server/loyalty/job ./server/archive
+PKG17 := ./store ./server ./server/loyalty/action ./server/loyalty/job ./server/loyalty/histories ./server/archive
 .PHONY: postgres17
 postgres17: $(BIN)/postgres17 ## what asks PostgreSQL most, on release 17
 	PATH="$(BIN)/postgres17/bin:$$PATH" LOYALTY_REQUIRE_POSTGRES=1 RAPID_SEED=$${RAPID_SEED-1} $(GO) test -vet=off $(PKG17) -skip '^(TestReplicas|TestReplicaRole|TestSystem)$$' -timeout 40m

@@ -127,6 +127,6 @@ var rules = []mutant{
 	},
 	{
 		about: "rules may trigger each other once more", file: "server/loyalty/engine/reactions.go",
-		old: "round == maxRounds", new: "round > maxRounds", pkg: "server/loyalty/job", run: "TestHistorySeeds",
+		old: "round == maxRounds", new: "round > maxRounds", pkg: "server/loyalty/histories", run: "TestHistorySeeds",
 	},
 }

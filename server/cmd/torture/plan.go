@@ -18,7 +18,8 @@ type target struct {
 
 const (
 	program = "./server/cmd/loyalty"
-	rules   = "./server/loyalty/job"
+	jobs    = "./server/loyalty/job"
+	random  = "./server/loyalty/histories"
 	web     = "./server"
 	store   = "./store"
 )
@@ -42,13 +43,13 @@ var plan = []row{
 	{id: "R7", what: "20,000 requests, each sent one to six times and cut off at random: one effect each",
 		targets: []target{{pkg: program, run: "^TestFaultImpatientClients$"}}},
 	{id: "R8", what: "200,000 histories of all actions against the plain model, 0 divergences",
-		targets: []target{{pkg: rules, run: "^Test(Histories|CouponHistories|TierFiguresOfHistories|Mischief)$"}}},
+		targets: []target{{pkg: random, run: "^Test(Histories|CouponHistories|TierFiguresOfHistories|Mischief)$"}}},
 	{id: "R9", what: "100,000 due customers, four workers killed at work; a bulk over 100,000 customers and pools filled with 250,000 codes killed at it: 0 missed, 0 twice",
 		targets: []target{{pkg: program, run: "^TestFault(Jobs|Bulk|PoolFill)$"}}},
 	{id: "R10", what: "10,000 races each of acceptance, refund and burning against the jobs: one legal winner",
-		targets: []target{{pkg: rules, run: "^TestRace"}}},
+		targets: []target{{pkg: jobs, run: "^TestRace"}}},
 	{id: "R11", what: "clocks that are wrong, and step: no entry lost, nothing due applied, nothing dated ahead of the database",
-		targets: []target{{pkg: rules, run: "^TestWrongClock"}, {pkg: program, run: "^TestFaultClock$"}}},
+		targets: []target{{pkg: jobs, run: "^TestWrongClock"}, {pkg: program, run: "^TestFaultClock$"}}},
 	{id: "R12", what: "20 backups of 20,000 events under load, each proven, the first and the last restored, both databases; p99 of others with and without",
 		targets: []target{{pkg: program, run: "^TestBackupUnderLoad$"}}},
 	{id: "R13", what: "migration of 100,000 members with 1,000,000 events, killed in the middle 8 times: rows and checksums equal, the schema this program's",
@@ -110,6 +111,6 @@ var plan = []row{
 	{id: "S9", what: "canaries in every text: none in logs, none after opt_out in answers or files",
 		targets: []target{{pkg: web, run: "Canar|OptOut"}}},
 	{id: "-", what: "100,000 events of all kinds folded anew; 100,000 walked while others are written; boards of 1,000,000",
-		targets: []target{{pkg: rules, run: "^TestRebuildOfEverything$"}, {pkg: web, run: "^TestWalkWhileWriting$"},
+		targets: []target{{pkg: random, run: "^TestRebuildOfEverything$"}, {pkg: web, run: "^TestWalkWhileWriting$"},
 			{pkg: store, run: "^TestLeaderboard"}}},
 }

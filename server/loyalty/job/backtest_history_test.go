@@ -13,6 +13,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/campaign"
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
+	"github.com/loyalty-platform/loyalty/server/loyalty/loyaltytest"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -60,36 +61,36 @@ func live(t *rapid.T, s *shop, leave bool) {
 	who := rapid.SampledFrom([]string{"ada", "ben", "cleo"})
 	for i := range rapid.IntRange(10, 40).Draw(t, "events") {
 		// Of two customers in one millisecond the journal does not tell who came first.
-		s.wait(time.Duration(rapid.IntRange(1, 5000).Draw(t, "by")) * time.Millisecond)
+		s.Wait(time.Duration(rapid.IntRange(1, 5000).Draw(t, "by")) * time.Millisecond)
 		customer, bought := who.Draw(t, "customer"), fmt.Sprintf("T-%d", rapid.IntRange(0, i).Draw(t, "purchase"))
 		var err error // some are refused
 		switch rapid.SampledFrom([]string{"buy", "buy", "buy", "accept", "refund", "return", "part", "visit", "add", "merge", "leave"}).Draw(t, "what") {
 		case "buy":
 			a, b := rapid.IntRange(0, 60).Draw(t, "a"), rapid.IntRange(0, 60).Draw(t, "b")
-			_, err = s.send(customer, "checkout", fmt.Sprintf(`{"transaction_id":"T-%d","total":%d,"currency":"EUR","cf_gift":"yes","items":[
+			_, err = s.Send(customer, "checkout", fmt.Sprintf(`{"transaction_id":"T-%d","total":%d,"currency":"EUR","cf_gift":"yes","items":[
 				{"product_id":"p-1","product_name":"A","product_url":"https://shop.test/","quantity":1,"subtotal":%d},
 				{"product_id":"p-2","product_name":"B","product_url":"https://shop.test/","quantity":2,"subtotal":%d}]}`, i, a+b, a, b))
 
 		case "accept":
-			_, err = s.send(customer, "checkout_accept", `{"transaction_id":"`+bought+`"}`)
+			_, err = s.Send(customer, "checkout_accept", `{"transaction_id":"`+bought+`"}`)
 		case "refund":
-			_, err = s.send(customer, "refund", `{"transaction_id":"`+bought+`"}`)
+			_, err = s.Send(customer, "refund", `{"transaction_id":"`+bought+`"}`)
 		case "return":
-			_, err = s.send(customer, "refund_item", `{"transaction_id":"`+bought+`","product_id":"p-2","quantity":1}`)
+			_, err = s.Send(customer, "refund_item", `{"transaction_id":"`+bought+`","product_id":"p-2","quantity":1}`)
 		case "part":
-			_, err = s.send(customer, "partial_refund", `{"transaction_id":"`+bought+`","amount":10}`)
+			_, err = s.Send(customer, "partial_refund", `{"transaction_id":"`+bought+`","amount":10}`)
 		case "visit":
-			_, err = s.send(customer, "visit", rapid.SampledFrom([]string{`{"url":"https://shop.test/a"}`, `{"url":"https://shop.test/b"}`}).Draw(t, "url"))
+			_, err = s.Send(customer, "visit", rapid.SampledFrom([]string{`{"url":"https://shop.test/a"}`, `{"url":"https://shop.test/b"}`}).Draw(t, "url"))
 		case "add":
-			_, err = s.send(customer, "point_add", `{"points":10}`)
+			_, err = s.Send(customer, "point_add", `{"points":10}`)
 		case "merge":
 			if rapid.IntRange(0, 3).Draw(t, "rare") == 0 {
-				_, err = s.Submit(ctx, operation(customer, "merge", `{"source":"`+who.Draw(t, "source")+`"}`))
+				_, err = s.Submit(ctx, loyaltytest.Operation(customer, "merge", `{"source":"`+who.Draw(t, "source")+`"}`))
 			}
 
 		case "leave":
 			if leave && rapid.IntRange(0, 5).Draw(t, "rare") == 0 {
-				_, err = s.send(customer, "opt_out", `{}`)
+				_, err = s.Send(customer, "opt_out", `{}`)
 			}
 		}
 
@@ -105,7 +106,7 @@ func live(t *rapid.T, s *shop, leave bool) {
 func TestBacktestOfHistories(t *testing.T) {
 	for _, d := range storetest.All {
 		t.Run(d.Name, func(t *testing.T) {
-			setFlag(t, "rapid.checks", map[string]string{"sqlite": "60", "postgres": "5"}[d.Name])
+			loyaltytest.SetFlag(t, "rapid.checks", map[string]string{"sqlite": "60", "postgres": "5"}[d.Name])
 			var ran, took int64
 			rapid.Check(t, func(r *rapid.T) {
 				s := newShop(t, d.Migrated(t), nil)
@@ -115,20 +116,20 @@ func TestBacktestOfHistories(t *testing.T) {
 					m["checkout_accept"] = `{}`
 				}
 
-				s.make(m, things{{"automation/campaign", "c", data}})
-				s.enrol("ada", "ben", "cleo")
-				began := s.clock()
+				s.Make(m, things{{"automation/campaign", "c", data}})
+				s.Enrol("ada", "ben", "cleo")
+				began := s.Clock()
 				live(r, s, !strings.Contains(data, "cf_gift") && !strings.Contains(data, "event.data.url") && !strings.Contains(data, "customer."))
-				did, err := s.db.CampaignTotals(ctx, []string{"c"})
+				did, err := s.DB.CampaignTotals(ctx, []string{"c"})
 				require.NoError(r, err)
 				f := did["c"]
-				o, err := job.Backtest(s.Engine, ctx, s.db, campaign.BacktestPlan{From: began, To: s.clock().Add(time.Second), Campaign: json.RawMessage(data)}, 1)
+				o, err := job.Backtest(s.Engine, ctx, s.DB, campaign.BacktestPlan{From: began, To: s.Clock().Add(time.Second), Campaign: json.RawMessage(data)}, 1)
 				require.NoError(r, err)
 				var b campaign.BacktestFigures
 				require.NoError(r, json.Unmarshal(o.Progress, &b))
 				require.Equal(r, campaign.BacktestFigures{Events: f.Runs, Winners: f.Customers, Points: f.Points, Coupons: f.Coupons}, b, data)
 				require.Equal(r, o.Total, o.Done)
-				found, _ := rebuilt(t, s.db)
+				found, _ := loyaltytest.Rebuilt(t, s.DB)
 				require.Empty(r, found)
 				ran, took = ran+f.Runs, took+f.TakenBack
 			})

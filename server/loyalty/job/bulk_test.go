@@ -16,14 +16,15 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine/traffic"
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
+	"github.com/loyalty-platform/loyalty/server/loyalty/loyaltytest"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
 // begin stores a bulk operation on customers.
 func (s *shop) begin(kind, target string, customers ...string) loyalty.BulkOperation {
-	s.t.Helper()
-	o := loyalty.BulkOperation{ID: loyalty.NewID(s.clock(), loyalty.ID{}), Kind: kind, Target: target, State: loyalty.BulkQueued, CreatedAt: s.clock()}
-	require.NoError(s.t, s.db.Change(ctx, func(tx loyalty.AdminTx) (err error) {
+	s.T.Helper()
+	o := loyalty.BulkOperation{ID: loyalty.NewID(s.Clock(), loyalty.ID{}), Kind: kind, Target: target, State: loyalty.BulkQueued, CreatedAt: s.Clock()}
+	require.NoError(s.T, s.DB.Change(ctx, func(tx loyalty.AdminTx) (err error) {
 		o, err = tx.AddBulk(o, customers, "")
 		return err
 	}))
@@ -31,17 +32,17 @@ func (s *shop) begin(kind, target string, customers ...string) loyalty.BulkOpera
 }
 
 func (s *shop) operation(o loyalty.BulkOperation) loyalty.BulkOperation {
-	s.t.Helper()
-	o, err := s.db.BulkOperation(ctx, o.ID, o.Kind)
-	require.NoError(s.t, err)
+	s.T.Helper()
+	o, err := s.DB.BulkOperation(ctx, o.ID, o.Kind)
+	require.NoError(s.T, err)
 	return o
 }
 
 // failures lists the refused items of an operation with their errors.
 func (s *shop) failures(o loyalty.BulkOperation) (list []string) {
-	s.t.Helper()
-	items, err := s.db.BulkErrors(ctx, o.ID, loyalty.BulkPage{Limit: 1000})
-	require.NoError(s.t, err)
+	s.T.Helper()
+	items, err := s.DB.BulkErrors(ctx, o.ID, loyalty.BulkPage{Limit: 1000})
+	require.NoError(s.T, err)
 	for _, i := range items {
 		list = append(list, fmt.Sprint(i.Seq, " ", i.Customer, " ", i.Failure()))
 	}
@@ -55,14 +56,14 @@ var mug = things{{"rewards/reward", "mug", `{"title":{"en":"Mug"},"type":"physic
 func TestBulkTwoNodes(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		s := newShop(t, url, nil)
-		s.make(nil, mug)
+		s.Make(nil, mug)
 		const members = 400
 		names, enrolments := make([]string, 0, members), []loyalty.Submission{}
 		for i := range members {
-			names = append(names, member(i))
-			enrolments = append(enrolments, event(member(i), "opt_in", `{"email":"ada@shop.test"}`))
+			names = append(names, loyaltytest.Member(i))
+			enrolments = append(enrolments, loyaltytest.Event(loyaltytest.Member(i), "opt_in", `{"email":"ada@shop.test"}`))
 			if i%10 != 0 { // these cannot pay
-				enrolments = append(enrolments, event(member(i), "point_add", `{"points":20}`))
+				enrolments = append(enrolments, loyaltytest.Event(loyaltytest.Member(i), "point_add", `{"points":20}`))
 			}
 		}
 
@@ -76,7 +77,7 @@ func TestBulkTwoNodes(t *testing.T) {
 		var done int64
 		for range 3 {
 			db := storetest.Open(t, url)
-			e := s.node(func(o *engine.EngineOptions) { o.Store = db })
+			e := s.Node(func(o *engine.EngineOptions) { o.Store = db })
 			nodes.Go(func() {
 				for range 50 { // a node that lost too often leaves the rest to its next run
 					n, _, _, err := job.NewJobs(job.JobsOptions{Engine: e, Store: db}).WorkBulk(ctx)
@@ -104,7 +105,7 @@ func TestBulkTwoNodes(t *testing.T) {
 			require.Len(t, times, 1)
 		}
 
-		s.verify()
+		s.Verify()
 	})
 }
 
@@ -119,15 +120,15 @@ func TestBulkFault(t *testing.T) {
 
 	eachShop(t, nil, func(t *testing.T, s *shop) {
 		for i := range 3 {
-			s.must(member(i), "opt_in", `{"email":"ada@shop.test"}`)
+			s.Must(loyaltytest.Member(i), "opt_in", `{"email":"ada@shop.test"}`)
 		}
-		o := s.begin("greet", "", member(0), member(1), member(2), "nobody")
-		done, failed, why, err := s.jobs().WorkBulk(ctx)
+		o := s.begin("greet", "", loyaltytest.Member(0), loyaltytest.Member(1), loyaltytest.Member(2), "nobody")
+		done, failed, why, err := s.Jobs().WorkBulk(ctx)
 		require.NoError(t, err)
 		require.Equal(t, []int64{3, 1}, []int64{done, failed})
 		require.Contains(t, why[0], "out of words")
 		o = s.operation(o)
-		require.Equal(t, []any{loyalty.BulkDone, int64(4), int64(2), s.clock()}, []any{o.State, o.Done, o.Errors, o.FinishedAt})
+		require.Equal(t, []any{loyalty.BulkDone, int64(4), int64(2), s.Clock()}, []any{o.State, o.Done, o.Errors, o.FinishedAt})
 		list := s.failures(o)
 		require.Equal(t, []string{"2 member-1 internal (190001)", "4 nobody customer_not_found (160212) customer: customer_not_found"}, list,
 			"what went wrong inside is in the log, not in the answer")
@@ -156,20 +157,20 @@ func TestBulkDatabaseAway(t *testing.T) {
 		s := newShop(t, url, nil, func(o *engine.EngineOptions) {
 			away.Store, o.Store = o.Store, away
 		})
-		s.make(nil, mug)
+		s.Make(nil, mug)
 		names := []string{}
 		for i := range traffic.MaxBatch + 2 {
-			names = append(names, member(i))
+			names = append(names, loyaltytest.Member(i))
 		}
 
 		o := s.begin(loyalty.BulkListAdd, "spring", names...) // none of them exists
-		_, failed, _, err := s.jobs().WorkBulk(ctx)
+		_, failed, _, err := s.Jobs().WorkBulk(ctx)
 		require.NoError(t, err)
 		require.EqualValues(t, 1, failed)
 		halfway := s.operation(o)
 		require.Equal(t, []any{loyalty.BulkProcessing, int64(traffic.MaxBatch), int64(traffic.MaxBatch)}, []any{halfway.State, halfway.Done, halfway.Errors})
 		away.left = 10
-		done, failed, _, err := s.jobs().WorkBulk(ctx)
+		done, failed, _, err := s.Jobs().WorkBulk(ctx)
 		require.NoError(t, err)
 		require.Equal(t, []int64{2, 0}, []int64{done, failed})
 		require.Equal(t, loyalty.BulkDone, s.operation(o).State)
@@ -205,20 +206,20 @@ func TestBulkSteps(t *testing.T) {
 	eachShop(t, nil, func(t *testing.T, s *shop) {
 		seen, broken = nil, true
 		o := s.begin("count", "all")
-		done, failed, why, err := s.jobs().WorkBulk(ctx)
+		done, failed, why, err := s.Jobs().WorkBulk(ctx)
 		require.NoError(t, err)
 		require.Equal(t, []int64{6, 1}, []int64{done, failed})
 		require.Contains(t, why[0], "not now")
 		halfway := s.operation(o)
 		require.Equal(t, []any{loyalty.BulkProcessing, int64(6), int64(9), true}, []any{halfway.State, halfway.Done, halfway.Total, halfway.FinishedAt.IsZero()})
 		stale := halfway
-		_, _, _, err = s.jobs().WorkBulk(ctx)
+		_, _, _, err = s.Jobs().WorkBulk(ctx)
 		require.NoError(t, err)
 		ended := s.operation(o)
-		require.Equal(t, []any{loyalty.BulkDone, int64(9), `{"n":9}`, s.clock()}, []any{ended.State, ended.Done, string(ended.Progress), ended.FinishedAt})
+		require.Equal(t, []any{loyalty.BulkDone, int64(9), `{"n":9}`, s.Clock()}, []any{ended.State, ended.Done, string(ended.Progress), ended.FinishedAt})
 		require.Equal(t, []int64{0, 3, 6, 6}, seen)
 
-		saved, err := s.db.SaveBulk(ctx, stale)
+		saved, err := s.DB.SaveBulk(ctx, stale)
 		require.NoError(t, err)
 		require.False(t, saved, "somebody else got further")
 		require.Equal(t, ended, s.operation(o))
@@ -229,7 +230,7 @@ func TestBulkSteps(t *testing.T) {
 func TestBulkUnknownKind(t *testing.T) {
 	eachShop(t, nil, func(t *testing.T, s *shop) {
 		o := s.begin("of_tomorrow", "x", "member-0")
-		_, failed, why, err := s.jobs().WorkBulk(ctx)
+		_, failed, why, err := s.Jobs().WorkBulk(ctx)
 		require.NoError(t, err)
 		require.EqualValues(t, 1, failed)
 		require.Contains(t, why[0], "of_tomorrow")
@@ -242,25 +243,25 @@ func TestBulkForgets(t *testing.T) {
 	eachShop(t, nil, func(t *testing.T, s *shop) {
 		names := []string{}
 		for i := range 2500 {
-			names = append(names, member(i))
+			names = append(names, loyaltytest.Member(i))
 		}
 
 		old := s.begin(loyalty.BulkListAdd, "spring", names...)
-		_, _, _, err := s.jobs().WorkBulk(ctx)
+		_, _, _, err := s.Jobs().WorkBulk(ctx)
 		require.NoError(t, err)
-		s.wait(29 * 24 * time.Hour)
+		s.Wait(29 * 24 * time.Hour)
 		young := s.begin(loyalty.BulkListAdd, "spring", "nobody")
-		_, _, _, err = s.jobs().WorkBulk(ctx)
+		_, _, _, err = s.Jobs().WorkBulk(ctx)
 		require.NoError(t, err)
 		require.Equal(t, loyalty.BulkDone, s.operation(old).State)
-		s.wait(24*time.Hour + time.Millisecond)
-		_, _, _, err = s.jobs().WorkBulk(ctx)
+		s.Wait(24*time.Hour + time.Millisecond)
+		_, _, _, err = s.Jobs().WorkBulk(ctx)
 		require.NoError(t, err)
-		_, err = s.db.BulkOperation(ctx, old.ID, old.Kind)
+		_, err = s.DB.BulkOperation(ctx, old.ID, old.Kind)
 		require.ErrorIs(t, err, loyalty.ErrBatchNotFound)
 		require.Len(t, s.failures(young), 1)
 		var items int
-		require.NoError(t, s.raw.QueryRow(`SELECT count(*) FROM bulk_items`).Scan(&items))
+		require.NoError(t, s.Raw.QueryRow(`SELECT count(*) FROM bulk_items`).Scan(&items))
 		require.Equal(t, 1, items)
 	})
 }
@@ -268,7 +269,7 @@ func TestBulkForgets(t *testing.T) {
 // Wake has a job done that is not due.
 func TestJobWake(t *testing.T) {
 	eachShop(t, nil, func(t *testing.T, s *shop) {
-		jobs := s.jobs()
+		jobs := s.Jobs()
 		working, stop := context.WithCancel(ctx)
 		ended := make(chan struct{})
 		go func() {

@@ -15,10 +15,19 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
+	"github.com/loyalty-platform/loyalty/server/loyalty/loyaltytest"
 	"github.com/loyalty-platform/loyalty/server/loyalty/reward"
 	"github.com/loyalty-platform/loyalty/store"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
+
+// desk is the administration of the tests of the rules, with what fills of pools are asked.
+type desk struct{ *loyaltytest.Desk }
+
+func eachDesk(t *testing.T, engines int, test func(t *testing.T, d *desk)) {
+	t.Helper()
+	loyaltytest.EachDesk(t, engines, func(t *testing.T, d *loyaltytest.Desk) { test(t, &desk{d}) })
+}
 
 // between is a store that does something of its own around each transaction of the
 // programme.
@@ -51,35 +60,35 @@ func (b *between) Change(ctx context.Context, work func(loyalty.AdminTx) error) 
 
 // workFills has the job do all that there is to do, and gives what it counted.
 func (c *desk) workFills(s loyalty.JobStore) (done, failed int64) {
-	c.t.Helper()
-	done, failed, _, err := job.NewJobs(job.JobsOptions{Engine: c.engines[0], Store: s}).WorkBulk(context.Background())
-	require.NoError(c.t, err)
+	c.T.Helper()
+	done, failed, _, err := job.NewJobs(job.JobsOptions{Engine: c.Engines[0], Store: s}).WorkBulk(context.Background())
+	require.NoError(c.T, err)
 	return done, failed
 }
 
 // fill begins a fill.
 func (c *desk) fill(pool string, codes []string, generate int) loyalty.BulkOperation {
-	c.t.Helper()
-	done, err := c.FillPool(context.Background(), caller, pool, codes, generate)
-	require.NoError(c.t, err)
+	c.T.Helper()
+	done, err := c.FillPool(context.Background(), loyaltytest.Caller, pool, codes, generate)
+	require.NoError(c.T, err)
 	o := done.Value
-	require.Equal(c.t, []any{loyalty.BulkQueued, int64(0), int64(len(codes) + generate), int64(0)}, []any{o.State, o.Done, o.Total, o.Errors})
+	require.Equal(c.T, []any{loyalty.BulkQueued, int64(0), int64(len(codes) + generate), int64(0)}, []any{o.State, o.Done, o.Total, o.Errors})
 	return o
 }
 
 func (c *desk) stands(o loyalty.BulkOperation) string {
-	c.t.Helper()
-	o, err := c.store.BulkOperation(context.Background(), o.ID, admin.BulkPoolFill)
-	require.NoError(c.t, err)
-	require.Equal(c.t, o.State == loyalty.BulkDone, !o.FinishedAt.IsZero())
+	c.T.Helper()
+	o, err := c.Store.BulkOperation(context.Background(), o.ID, admin.BulkPoolFill)
+	require.NoError(c.T, err)
+	require.Equal(c.T, o.State == loyalty.BulkDone, !o.FinishedAt.IsZero())
 	return fmt.Sprint(o.State, " ", o.Done, " ", o.Total, " ", o.Errors)
 }
 
 // refusals lists what a fill refused.
 func (c *desk) refusals(o loyalty.BulkOperation) (list []string) {
-	c.t.Helper()
-	items, err := c.store.BulkErrors(context.Background(), o.ID, loyalty.BulkPage{Limit: 1000})
-	require.NoError(c.t, err)
+	c.T.Helper()
+	items, err := c.Store.BulkErrors(context.Background(), o.ID, loyalty.BulkPage{Limit: 1000})
+	require.NoError(c.T, err)
 	for _, i := range items {
 		list = append(list, fmt.Sprint(i.Seq, " ", i.Code, " ", i.Count, " ", i.Failure()))
 	}
@@ -88,11 +97,11 @@ func (c *desk) refusals(o loyalty.BulkOperation) (list []string) {
 
 // free lists the codes of a pool in the order in which they are handed out.
 func (c *desk) free(pool string) (codes []string) {
-	c.t.Helper()
-	page, err := c.store.Coupons(context.Background(), loyalty.CouponQuery{
+	c.T.Helper()
+	page, err := c.Store.Coupons(context.Background(), loyalty.CouponQuery{
 		At: c.Now(), Conditions: []loyalty.Condition{{Field: "pool", Operator: "eq", Values: []any{pool}}}, Page: loyalty.Page{Limit: 100_000},
 	})
-	require.NoError(c.t, err)
+	require.NoError(c.T, err)
 	for i := range page.Coupons { // the newest first
 		codes = append(codes, page.Coupons[len(page.Coupons)-1-i].Code)
 	}
@@ -101,8 +110,8 @@ func (c *desk) free(pool string) (codes []string) {
 
 // kept counts the pieces of uploads that wait.
 func (c *desk) kept() (n int) {
-	c.t.Helper()
-	require.NoError(c.t, storetest.Raw(c.t, c.url).QueryRow(`SELECT count(*) FROM kept_codes`).Scan(&n))
+	c.T.Helper()
+	require.NoError(c.T, storetest.Raw(c.T, c.URL).QueryRow(`SELECT count(*) FROM kept_codes`).Scan(&n))
 	return n
 }
 
@@ -120,18 +129,18 @@ func manyCodes(n int) []string {
 func TestFillPool(t *testing.T) {
 	eachDesk(t, 1, func(t *testing.T, c *desk) {
 		ctx := t.Context()
-		c.entity("coupons/pool", "spring", fiveOff)
-		c.entity("coupons/pool", "autumn", fiveOff)
-		c.enrol(1)
+		c.Entity("coupons/pool", "spring", loyaltytest.FiveOff)
+		c.Entity("coupons/pool", "autumn", loyaltytest.FiveOff)
+		c.Enrol(1)
 		codes := manyCodes(3500)
-		c.send("member-1001", "coupon_create", fmt.Sprintf(`{"code":%q,"value":1}`, codes[3]))
-		_, err := c.AddCodes(ctx, caller, "autumn", []string{codes[2999]}, 0)
+		c.Send("member-1001", "coupon_create", fmt.Sprintf(`{"code":%q,"value":1}`, codes[3]))
+		_, err := c.AddCodes(ctx, loyaltytest.Caller, "autumn", []string{codes[2999]}, 0)
 		require.NoError(t, err)
 
 		o := c.fill("spring", codes, 0)
 		require.Equal(t, 3500/admin.FillPiece, c.kept())
-		s := &between{Store: c.store, after: func(piece int) {
-			c.send("member-1001", "point_add", `{"points":1}`)
+		s := &between{Store: c.Store, after: func(piece int) {
+			c.Send("member-1001", "point_add", `{"points":1}`)
 			if piece < 3500/admin.FillPiece {
 				require.Equal(t, fmt.Sprintf("processing %d 3500 %d", admin.FillPiece*piece, 1+piece*admin.FillPiece/3000), c.stands(o))
 			}
@@ -149,7 +158,7 @@ func TestFillPool(t *testing.T) {
 		require.Zero(t, c.kept())
 		want := append(append([]string{}, codes[:3]...), codes[4:2999]...)
 		require.Equal(t, append(want, codes[3000:]...), c.free("spring"))
-		one, _, err := c.store.Coupon(ctx, codes[0])
+		one, _, err := c.Store.Coupon(ctx, codes[0])
 		require.NoError(t, err)
 		require.Equal(t, []any{loyalty.CouponCreated, "EUR", c.Now()}, []any{one.State, one.Currency, one.CreatedAt})
 
@@ -159,12 +168,12 @@ func TestFillPool(t *testing.T) {
 		require.JSONEq(t, fmt.Sprintf(`{"added":3498,"source":"uploaded","batch_id":%q}`, o.ID), string(entries["coupon_pool.add_codes"].After))
 		require.JSONEq(t, fmt.Sprintf(`{"total":3500,"batch_id":%q}`, o.ID), string(entries["bulk.pool_fill"].After))
 		for _, e := range entries {
-			require.Equal(t, []string{"coupons/pool/spring", caller.KeyID}, []string{e.Target, e.Actor})
+			require.Equal(t, []string{"coupons/pool/spring", loyaltytest.Caller.KeyID}, []string{e.Target, e.Actor})
 		}
 
-		done, failed = c.workFills(c.store)
+		done, failed = c.workFills(c.Store)
 		require.Equal(t, []int64{0, 0}, []int64{done, failed})
-		proven(t, c.store)
+		loyaltytest.Proven(t, c.Store)
 	})
 }
 
@@ -172,21 +181,21 @@ func TestFillPool(t *testing.T) {
 // call is faster.
 func TestFillKeepsTheOrder(t *testing.T) {
 	eachDesk(t, 1, func(t *testing.T, c *desk) {
-		c.entity("coupons/pool", "spring", fiveOff)
-		c.entity("rewards/reward", "five", `{"title":{"en":"Five off"},"type":"coupon","pool":"spring"}`)
+		c.Entity("coupons/pool", "spring", loyaltytest.FiveOff)
+		c.Entity("rewards/reward", "five", `{"title":{"en":"Five off"},"type":"coupon","pool":"spring"}`)
 		codes := manyCodes(2001)
 		c.fill("spring", codes, 0)
-		s := &between{Store: c.store, after: func(int) { c.Wait(-time.Second) }}
+		s := &between{Store: c.Store, after: func(int) { c.Wait(-time.Second) }}
 		c.workFills(s)
 		c.Wait(time.Minute)
-		c.enrol(1)
+		c.Enrol(1)
 		for _, want := range codes[:3] {
-			o, err := c.engines[0].Submit(t.Context(), claimOf("member-1001", "five"))
+			o, err := c.Engines[0].Submit(t.Context(), loyaltytest.ClaimOf("member-1001", "five"))
 			require.NoError(t, err)
 			require.Equal(t, want, o.Value.(*reward.ClaimResult).Coupon.Code)
 		}
 
-		rows, err := storetest.Raw(t, c.url).Query(`SELECT code FROM coupons WHERE pool = 'spring' ORDER BY id`)
+		rows, err := storetest.Raw(t, c.URL).Query(`SELECT code FROM coupons WHERE pool = 'spring' ORDER BY id`)
 		require.NoError(t, err)
 		defer rows.Close()
 		var order []string
@@ -204,9 +213,9 @@ func TestFillKeepsTheOrder(t *testing.T) {
 // What can be refused at once is refused at once, and leaves nothing behind.
 func TestFillRefused(t *testing.T) {
 	eachDesk(t, 1, func(t *testing.T, c *desk) {
-		c.entity("coupons/pool", "spring", fiveOff)
-		c.entity("coupons/pool", "old", fiveOff)
-		_, err := c.ArchiveEntity(t.Context(), caller, admin.EntityChange{Type: "coupons/pool", ID: "old"})
+		c.Entity("coupons/pool", "spring", loyaltytest.FiveOff)
+		c.Entity("coupons/pool", "old", loyaltytest.FiveOff)
+		_, err := c.ArchiveEntity(t.Context(), loyaltytest.Caller, admin.EntityChange{Type: "coupons/pool", ID: "old"})
 		require.NoError(t, err)
 		codes := manyCodes(2500)
 		for _, bad := range []struct {
@@ -224,7 +233,7 @@ func TestFillRefused(t *testing.T) {
 			{"autumn", codes, 0, loyalty.ErrEntityNotFound, ""},
 			{"old", codes, 0, loyalty.ErrEntityArchived, ""},
 		} {
-			_, err := c.FillPool(t.Context(), caller, bad.pool, bad.codes, bad.generate)
+			_, err := c.FillPool(t.Context(), loyaltytest.Caller, bad.pool, bad.codes, bad.generate)
 			require.ErrorIs(t, err, bad.want, "%s %d", bad.pool, bad.generate)
 			if bad.field != "" {
 				require.Equal(t, bad.field, loyalty.AsError(err).Details[0].Field)
@@ -232,7 +241,7 @@ func TestFillRefused(t *testing.T) {
 		}
 
 		require.Zero(t, c.kept())
-		open, err := c.store.OpenBulk(t.Context())
+		open, err := c.Store.OpenBulk(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, open)
 	})
@@ -242,11 +251,11 @@ func TestFillRefused(t *testing.T) {
 // refused.
 func TestFillOnce(t *testing.T) {
 	eachDesk(t, 1, func(t *testing.T, c *desk) {
-		c.entity("coupons/pool", "spring", fiveOff)
+		c.Entity("coupons/pool", "spring", loyaltytest.FiveOff)
 		call := func(key string) admin.Call {
-			call := caller
+			call := loyaltytest.Caller
 			call.Idempotency = &admin.AdminIdempotency{
-				AnswerKey: loyalty.AnswerKey{AccessKey: caller.KeyID, Key: key}, Hash: sha256.Sum256([]byte(key)),
+				AnswerKey: loyalty.AnswerKey{AccessKey: loyaltytest.Caller.KeyID, Key: key}, Hash: sha256.Sum256([]byte(key)),
 				Render: func(result any, err error) (int, []byte) {
 					if err != nil {
 						return 404, []byte(err.Error())
@@ -264,14 +273,14 @@ func TestFillOnce(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, first.Value.ID.String(), string(again.Replayed.Body))
 		require.Equal(t, 2500/admin.FillPiece, c.kept(), "nothing is kept for a repetition")
-		c.workFills(c.store)
+		c.workFills(c.Store)
 		again, err = c.FillPool(t.Context(), call("1"), "spring", manyCodes(2500), 0)
 		require.NoError(t, err)
 		require.NotNil(t, again.Replayed)
 
 		_, err = c.FillPool(t.Context(), call("2"), "none", manyCodes(2500), 0)
 		require.ErrorIs(t, err, loyalty.ErrEntityNotFound)
-		c.entity("coupons/pool", "none", fiveOff)
+		c.Entity("coupons/pool", "none", loyaltytest.FiveOff)
 		again, err = c.FillPool(t.Context(), call("2"), "none", manyCodes(2500), 0)
 		require.NoError(t, err)
 		require.Equal(t, 404, again.Replayed.Status)
@@ -282,13 +291,13 @@ func TestFillOnce(t *testing.T) {
 // A kill at any instant of a piece undoes the piece, and the next run does it.
 func TestFillKilled(t *testing.T) {
 	eachDesk(t, 1, func(t *testing.T, c *desk) {
-		c.entity("coupons/pool", "spring", fiveOff)
-		c.entity("coupons/pool", "cards", `{"name":"Cards","source":"generated","pattern":"GC-********","coupon":{"type":"gift_card","value":20}}`)
+		c.Entity("coupons/pool", "spring", loyaltytest.FiveOff)
+		c.Entity("coupons/pool", "cards", `{"name":"Cards","source":"generated","pattern":"GC-********","coupon":{"type":"gift_card","value":20}}`)
 		codes := manyCodes(1600)
 		up, made := c.fill("spring", codes, 0), c.fill("cards", nil, 1600)
 		for run := 0; ; run++ {
 			require.Less(t, run, 40)
-			s := &between{Store: c.store, before: func(piece int) error {
+			s := &between{Store: c.Store, before: func(piece int) error {
 				if piece > 1 { // one piece a run, the others are lost
 					return errKilled
 				}
@@ -305,23 +314,23 @@ func TestFillKilled(t *testing.T) {
 		require.Equal(t, codes, c.free("spring"))
 		cards := c.free("cards")
 		require.Len(t, cards, 1600)
-		distinct(t, cards)
+		loyaltytest.Distinct(t, cards)
 		require.Zero(t, c.kept())
-		proven(t, c.store)
+		loyaltytest.Proven(t, c.Store)
 	})
 }
 
 // Two nodes that both think the job is theirs add every code once.
 func TestFillTwoNodes(t *testing.T) {
 	eachDesk(t, 2, func(t *testing.T, c *desk) {
-		c.entity("coupons/pool", "spring", fiveOff)
-		c.entity("coupons/pool", "cards", `{"name":"Cards","source":"generated","pattern":"GC-********","coupon":{"type":"gift_card","value":20}}`)
+		c.Entity("coupons/pool", "spring", loyaltytest.FiveOff)
+		c.Entity("coupons/pool", "cards", `{"name":"Cards","source":"generated","pattern":"GC-********","coupon":{"type":"gift_card","value":20}}`)
 		up, made := c.fill("spring", manyCodes(5500), 0), c.fill("cards", nil, 5500)
 		var nodes sync.WaitGroup
 		var lock sync.Mutex
 		var total int64
-		for _, e := range c.engines {
-			db := storetest.Open(t, c.url)
+		for _, e := range c.Engines {
+			db := storetest.Open(t, c.URL)
 			nodes.Go(func() {
 				for range 50 { // a node that lost too often leaves the rest to its next run
 					done, _, _, err := job.NewJobs(job.JobsOptions{Engine: e, Store: db}).WorkBulk(context.Background())
@@ -345,19 +354,19 @@ func TestFillTwoNodes(t *testing.T) {
 
 // A pattern gives what it has, and the rest is one error.
 func TestFillSpendsThePattern(t *testing.T) {
-	job.AllowFewCodes(t)
+	loyaltytest.AllowFewCodes(t)
 
 	eachDesk(t, 1, func(t *testing.T, c *desk) {
-		c.entity("coupons/pool", "few", `{"name":"Few","source":"generated","pattern":"F-##","coupon":{"type":"free_shipping"}}`)
-		_, err := c.AddCodes(t.Context(), caller, "few", []string{"F-42", "OTHER"}, 0)
+		c.Entity("coupons/pool", "few", `{"name":"Few","source":"generated","pattern":"F-##","coupon":{"type":"free_shipping"}}`)
+		_, err := c.AddCodes(t.Context(), loyaltytest.Caller, "few", []string{"F-42", "OTHER"}, 0)
 		require.NoError(t, err)
 		o := c.fill("few", nil, 3000)
-		_, failed := c.workFills(c.store)
+		_, failed := c.workFills(c.Store)
 		require.Zero(t, failed)
 		require.Equal(t, "done 3000 3000 2901", c.stands(o))
 		require.Equal(t, []string{"100  2901 pattern_exhausted (190106) generate: pattern_exhausted"}, c.refusals(o))
 		codes := c.free("few")
-		distinct(t, codes)
+		loyaltytest.Distinct(t, codes)
 		require.Len(t, codes, 101)
 	})
 }
@@ -367,15 +376,15 @@ func TestFillOfAPoolThatGoes(t *testing.T) {
 	eachDesk(t, 1, func(t *testing.T, c *desk) {
 		for pool, end := range map[string]func(pool string){
 			"archived": func(pool string) {
-				_, err := c.ArchiveEntity(context.Background(), caller, admin.EntityChange{Type: "coupons/pool", ID: pool})
+				_, err := c.ArchiveEntity(context.Background(), loyaltytest.Caller, admin.EntityChange{Type: "coupons/pool", ID: pool})
 				require.NoError(t, err)
 			},
 			"lost": func(string) {
-				_, err := storetest.Raw(t, c.url).Exec(`DELETE FROM kept_codes`)
+				_, err := storetest.Raw(t, c.URL).Exec(`DELETE FROM kept_codes`)
 				require.NoError(t, err)
 			},
 		} {
-			c.entity("coupons/pool", pool, fiveOff)
+			c.Entity("coupons/pool", pool, loyaltytest.FiveOff)
 			codes := make([]string, 2500)
 			for i := range codes {
 				codes[i] = fmt.Sprint(pool, "-", i)
@@ -383,7 +392,7 @@ func TestFillOfAPoolThatGoes(t *testing.T) {
 
 			o := c.fill(pool, codes, 0)
 			ended := false
-			_, failed := c.workFills(&between{Store: c.store, after: func(piece int) {
+			_, failed := c.workFills(&between{Store: c.Store, after: func(piece int) {
 				if !ended {
 					ended = true
 					end(pool)
@@ -408,13 +417,13 @@ func TestFillOfAPoolThatGoes(t *testing.T) {
 // Codes that were kept for a fill whose begin was cut off are forgotten.
 func TestFillCutOff(t *testing.T) {
 	eachDesk(t, 1, func(t *testing.T, c *desk) {
-		c.entity("coupons/pool", "spring", fiveOff)
-		require.NoError(t, c.store.KeepCodes(t.Context(), loyalty.NewID(c.Now(), loyalty.ID{}), c.Now(), []loyalty.KeptCodes{{Place: 0, Codes: []string{"A"}}, {Place: 1, Codes: []string{"B"}}}))
+		c.Entity("coupons/pool", "spring", loyaltytest.FiveOff)
+		require.NoError(t, c.Store.KeepCodes(t.Context(), loyalty.NewID(c.Now(), loyalty.ID{}), c.Now(), []loyalty.KeptCodes{{Place: 0, Codes: []string{"A"}}, {Place: 1, Codes: []string{"B"}}}))
 		c.Wait(59 * time.Minute)
-		c.workFills(c.store)
+		c.workFills(c.Store)
 		require.Equal(t, 2, c.kept(), "it may be about to begin")
 		c.Wait(time.Minute + time.Millisecond)
-		c.workFills(c.store)
+		c.workFills(c.Store)
 		require.Zero(t, c.kept())
 	})
 }

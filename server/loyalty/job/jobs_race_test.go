@@ -15,6 +15,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
+	"github.com/loyalty-platform/loyalty/server/loyalty/loyaltytest"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 	tierrules "github.com/loyalty-platform/loyalty/server/loyalty/tier"
 	"github.com/loyalty-platform/loyalty/store/storetest"
@@ -39,13 +40,13 @@ func race(t *testing.T, m modules, all things, test func(t *testing.T, s *shop, 
 	t.Parallel()
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		s := newShop(t, url, m)
-		s.make(m, all)
-		node := s.node(func(o *engine.EngineOptions) {
-			o.Store, o.Clock = storetest.Open(t, url), func() time.Time { return s.clock().Add(time.Millisecond) }
+		s.Make(m, all)
+		node := s.Node(func(o *engine.EngineOptions) {
+			o.Store, o.Clock = storetest.Open(t, url), func() time.Time { return s.Clock().Add(time.Millisecond) }
 		})
-		jobs := job.NewJobs(job.JobsOptions{Engine: node, Store: s.db})
+		jobs := job.NewJobs(job.JobsOptions{Engine: node, Store: s.DB})
 		test(t, s, jobs, pairs(t))
-		s.verify()
+		s.Verify()
 	})
 }
 
@@ -58,7 +59,7 @@ func (s *shop) against(jobs *job.Jobs, job string, n int, event func(i int) loya
 		for last := false; ; {
 			row, err := jobs.Run(ctx, job)
 			if err != nil || row.Failed > 0 {
-				s.t.Errorf("%s: %v %s", job, err, row.Result)
+				s.T.Errorf("%s: %v %s", job, err, row.Result)
 			}
 			if last {
 				return
@@ -85,20 +86,18 @@ func (s *shop) against(jobs *job.Jobs, job string, n int, event func(i int) loya
 	return results
 }
 
-func member(i int) string { return fmt.Sprintf("member-%d", i) }
-
 // The caller accepts while the date accepts: the purchase is accepted once.
 func TestRaceAccept(t *testing.T) {
 	m := modules{"checkout_accept": `{"type":"accept","pending_days":1}`}
 	race(t, m, nil, func(t *testing.T, s *shop, jobs *job.Jobs, n int) {
 		for i := range n {
-			s.must(member(i), "opt_in", `{"email":"ada@shop.test"}`)
-			s.must(member(i), "checkout", fmt.Sprintf(`{"transaction_id":"T-%d","total":50,"items":%s}`, i, oneLine))
+			s.Must(loyaltytest.Member(i), "opt_in", `{"email":"ada@shop.test"}`)
+			s.Must(loyaltytest.Member(i), "checkout", fmt.Sprintf(`{"transaction_id":"T-%d","total":50,"items":%s}`, i, loyaltytest.OneLine))
 		}
 
-		s.wait(24*time.Hour - time.Millisecond)
+		s.Wait(24*time.Hour - time.Millisecond)
 		results := s.against(jobs, "auto_accept", n, func(i int) loyalty.Submission {
-			return event(member(i), "checkout_accept", fmt.Sprintf(`{"transaction_id":"T-%d"}`, i))
+			return loyaltytest.Event(loyaltytest.Member(i), "checkout_accept", fmt.Sprintf(`{"transaction_id":"T-%d"}`, i))
 		})
 		accepted, late := s.happened("checkout_accept"), 0
 		for i, err := range results {
@@ -106,7 +105,7 @@ func TestRaceAccept(t *testing.T) {
 				require.ErrorIs(t, err, loyalty.ErrTransactionNotFound)
 				late++
 			}
-			c := s.customer(member(i))
+			c := s.Customer(loyaltytest.Member(i))
 			require.Len(t, accepted[c.ID], 1)
 			require.Equal(t, points.Figures{Score: 50}, c.Figures)
 		}
@@ -120,21 +119,21 @@ func TestRaceRefund(t *testing.T) {
 	m := modules{"points_economy": `{"expiry":{"policy":"rolling","days":1}}`}
 	race(t, m, nil, func(t *testing.T, s *shop, jobs *job.Jobs, n int) {
 		for i := range n {
-			s.must(member(i), "opt_in", `{"email":"ada@shop.test"}`)
-			s.must(member(i), "checkout", fmt.Sprintf(`{"transaction_id":"T-%d","total":50,"items":%s}`, i, oneLine))
+			s.Must(loyaltytest.Member(i), "opt_in", `{"email":"ada@shop.test"}`)
+			s.Must(loyaltytest.Member(i), "checkout", fmt.Sprintf(`{"transaction_id":"T-%d","total":50,"items":%s}`, i, loyaltytest.OneLine))
 		}
 
-		s.wait(24*time.Hour - time.Millisecond)
+		s.Wait(24*time.Hour - time.Millisecond)
 		results := s.against(jobs, "expiry", n, func(i int) loyalty.Submission {
-			return event(member(i), "refund", fmt.Sprintf(`{"transaction_id":"T-%d"}`, i))
+			return loyaltytest.Event(loyaltytest.Member(i), "refund", fmt.Sprintf(`{"transaction_id":"T-%d"}`, i))
 		})
 		require.NoError(t, errors.Join(results...))
 		expired := s.happened("point_expire")
 		for i := range n {
-			c := s.customer(member(i))
+			c := s.Customer(loyaltytest.Member(i))
 			require.Equal(t, points.Figures{}, c.Figures)
 			require.LessOrEqual(t, len(expired[c.ID]), 1)
-			require.Equal(t, loyalty.Refunded, s.transaction(member(i), fmt.Sprintf("T-%d", i)).State)
+			require.Equal(t, loyalty.Refunded, s.Transaction(loyaltytest.Member(i), fmt.Sprintf("T-%d", i)).State)
 		}
 
 		t.Logf("figures: R10: %d refunds while points expire, the job was first %d times", n, len(expired))
@@ -150,18 +149,18 @@ func TestRaceRecalculation(t *testing.T) {
 
 	race(t, modules{}, all, func(t *testing.T, s *shop, jobs *job.Jobs, n int) {
 		for i := range n {
-			s.must(member(i), "opt_in", `{"email":"ada@shop.test"}`)
-			s.must(member(i), "point_add", `{"points":50}`)
+			s.Must(loyaltytest.Member(i), "opt_in", `{"email":"ada@shop.test"}`)
+			s.Must(loyaltytest.Member(i), "point_add", `{"points":50}`)
 		}
 
-		s.wait(time.Hour)
+		s.Wait(time.Hour)
 		results := s.against(jobs, "tiers", n, func(i int) loyalty.Submission {
-			return event(member(i), "checkout", fmt.Sprintf(`{"transaction_id":"T-%d","total":0,"points_burned":5}`, i))
+			return loyaltytest.Event(loyaltytest.Member(i), "checkout", fmt.Sprintf(`{"transaction_id":"T-%d","total":0,"points_burned":5}`, i))
 		})
 		require.NoError(t, errors.Join(results...))
 		recalculated := s.happened("tier_recalculation")
 		for i := range n {
-			c := s.customer(member(i))
+			c := s.Customer(loyaltytest.Member(i))
 			require.Equal(t, points.Figures{Score: 50, Spent: 5}, c.Figures)
 			require.Len(t, recalculated[c.ID], 1)
 			require.Contains(t, s.tiers(c.ID), "gold")
@@ -173,11 +172,11 @@ func TestRaceRecalculation(t *testing.T) {
 
 // tiers gives what a customer's standing in the structure main is.
 func (s *shop) tiers(id loyalty.ID) (tier string) {
-	s.t.Helper()
+	s.T.Helper()
 	n := loyalty.Needs{Customers: []loyalty.CustomerNeeds{{ID: id, Progress: loyalty.Kinds(loyalty.ProgressTier)}}}
-	require.NoError(s.t, s.db.Within(ctx, n, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
+	require.NoError(s.T, s.DB.Within(ctx, n, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
 		var st tierrules.TierState
-		require.NoError(s.t, json.Unmarshal(l.Customers[id].Progress[loyalty.ProgressKey{Kind: loyalty.ProgressTier, Key: "main"}].Data, &st))
+		require.NoError(s.T, json.Unmarshal(l.Customers[id].Progress[loyalty.ProgressKey{Kind: loyalty.ProgressTier, Key: "main"}].Data, &st))
 		tier = st.Tier
 		return &loyalty.Writes{}, nil
 	}))

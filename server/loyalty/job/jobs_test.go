@@ -15,15 +15,6 @@ import (
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
-// jobs is a node's jobs on the shop's database, by the shop's clock.
-func (s *shop) jobs() *jobroom.Jobs {
-	return jobroom.NewJobs(jobroom.JobsOptions{Engine: s.Engine, Store: s.db, Report: func(job string, err error) {
-		s.t.Errorf("%s: %v", job, err)
-	}})
-}
-
-var ctx = context.Background()
-
 // expiry is the row of that job.
 func expiry(list []jobroom.Job) *jobroom.Job {
 	return &list[slices.IndexFunc(list, func(j jobroom.Job) bool { return j.Name == "expiry" })]
@@ -33,11 +24,11 @@ func expiry(list []jobroom.Job) *jobroom.Job {
 func TestJobRun(t *testing.T) {
 	m := modules{"points_economy": `{"expiry":{"policy":"rolling","days":2}}`}
 	eachShop(t, m, func(t *testing.T, s *shop) {
-		jobs := s.jobs()
+		jobs := s.Jobs()
 		for i := range 5 {
 			name := fmt.Sprintf("member-%d", i)
-			s.must(name, "opt_in", `{"email":"ada@shop.test"}`)
-			s.must(name, "point_add", `{"points":10}`)
+			s.Must(name, "opt_in", `{"email":"ada@shop.test"}`)
+			s.Must(name, "point_add", `{"points":10}`)
 		}
 
 		list, err := jobs.List(ctx)
@@ -50,13 +41,13 @@ func TestJobRun(t *testing.T) {
 		_, err = jobs.Run(ctx, "expire")
 		require.ErrorIs(t, err, loyalty.ErrJobUnknown)
 
-		s.wait(48 * time.Hour)
+		s.Wait(48 * time.Hour)
 		job, err := jobs.Run(ctx, "expiry")
 		require.NoError(t, err)
-		require.Equal(t, []any{int64(5), int64(0), "", int64(1), s.clock(), s.clock().Add(job.Interval)},
+		require.Equal(t, []any{int64(5), int64(0), "", int64(1), s.Clock(), s.Clock().Add(job.Interval)},
 			[]any{job.Done, job.Failed, job.Result, job.Runs, job.FinishedAt, job.NextAt})
 		for i := range 5 {
-			require.Equal(t, points.Figures{Score: 10, Expired: 10}, s.customer(fmt.Sprintf("member-%d", i)).Figures)
+			require.Equal(t, points.Figures{Score: 10, Expired: 10}, s.Customer(fmt.Sprintf("member-%d", i)).Figures)
 		}
 
 		for _, name := range jobroom.JobNames() {
@@ -67,14 +58,14 @@ func TestJobRun(t *testing.T) {
 			}
 			require.NoError(t, err)
 			require.Zero(t, job.Failed, "%s: %s", name, job.Result)
-			require.False(t, job.Running(s.clock()))
+			require.False(t, job.Running(s.Clock()))
 		}
 
 		list, err = jobs.List(ctx)
 		require.NoError(t, err)
 		require.Zero(t, expiry(list).Done, "%s found nothing left", "expiry")
 		require.Equal(t, int64(2), expiry(list).Runs)
-		s.verify()
+		s.Verify()
 	})
 }
 
@@ -84,29 +75,29 @@ func TestJobFailure(t *testing.T) {
 	m := modules{"points_economy": `{"expiry":{"policy":"rolling","days":2}}`}
 	eachShop(t, m, func(t *testing.T, s *shop) {
 		for i := range 3 {
-			s.must(fmt.Sprintf("member-%d", i), "opt_in", `{"email":"ada@shop.test"}`)
-			s.must(fmt.Sprintf("member-%d", i), "point_add", `{"points":10}`)
+			s.Must(fmt.Sprintf("member-%d", i), "opt_in", `{"email":"ada@shop.test"}`)
+			s.Must(fmt.Sprintf("member-%d", i), "point_add", `{"points":10}`)
 		}
 
-		broken := s.customer("member-1")
-		require.NoError(t, s.db.Within(ctx, loyalty.Needs{}, func(*loyalty.Loaded) (*loyalty.Writes, error) {
+		broken := s.Customer("member-1")
+		require.NoError(t, s.DB.Within(ctx, loyalty.Needs{}, func(*loyalty.Loaded) (*loyalty.Writes, error) {
 			return &loyalty.Writes{NewProgress: []loyalty.Progress{{
-				Customer: broken.ID, ProgressKey: loyalty.ProgressKey{Kind: loyalty.ProgressHeld, Key: "x"}, Data: []byte(`[]`), DueAt: s.clock(),
+				Customer: broken.ID, ProgressKey: loyalty.ProgressKey{Kind: loyalty.ProgressHeld, Key: "x"}, Data: []byte(`[]`), DueAt: s.Clock(),
 			}}}, nil
 		}))
 
-		s.wait(48 * time.Hour)
+		s.Wait(48 * time.Hour)
 		for range 2 {
-			job, err := s.jobs().Run(ctx, "pending")
+			job, err := s.Jobs().Run(ctx, "pending")
 			require.NoError(t, err)
 			require.Equal(t, int64(1), job.Failed)
 			require.Contains(t, job.Result, broken.ID.String())
-			s.wait(time.Minute)
+			s.Wait(time.Minute)
 		}
 
-		require.Equal(t, points.Figures{Score: 10}, s.customer("member-1").Figures)
+		require.Equal(t, points.Figures{Score: 10}, s.Customer("member-1").Figures)
 		for _, i := range []int{0, 2} {
-			require.Equal(t, points.Figures{Score: 10, Expired: 10}, s.customer(fmt.Sprintf("member-%d", i)).Figures)
+			require.Equal(t, points.Figures{Score: 10, Expired: 10}, s.Customer(fmt.Sprintf("member-%d", i)).Figures)
 		}
 	})
 }
@@ -116,40 +107,40 @@ func TestJobFailure(t *testing.T) {
 func TestJobLease(t *testing.T) {
 	eachShop(t, nil, func(t *testing.T, s *shop) {
 		leave := func() { // as a node does that is killed in the middle of it
-			_, err := s.raw.Exec(`DELETE FROM jobs`)
+			_, err := s.Raw.Exec(`DELETE FROM jobs`)
 			require.NoError(t, err)
-			ok, err := s.db.SwapJob(ctx, nil, loyalty.JobRow{
-				Name: "expiry", NextAt: s.clock(), Owner: "somebody", LeaseUntil: s.clock().Add(15 * time.Second), StartedAt: s.clock(), Done: 7,
+			ok, err := s.DB.SwapJob(ctx, nil, loyalty.JobRow{
+				Name: "expiry", NextAt: s.Clock(), Owner: "somebody", LeaseUntil: s.Clock().Add(15 * time.Second), StartedAt: s.Clock(), Done: 7,
 			})
 			require.NoError(t, err)
 			require.True(t, ok)
 		}
 
 		leave()
-		_, err := s.jobs().Run(ctx, "expiry")
+		_, err := s.Jobs().Run(ctx, "expiry")
 		require.ErrorIs(t, err, loyalty.ErrJobRunning)
-		list, err := s.jobs().List(ctx)
+		list, err := s.Jobs().List(ctx)
 		require.NoError(t, err)
-		require.True(t, expiry(list).Running(s.clock()))
+		require.True(t, expiry(list).Running(s.Clock()))
 		require.Equal(t, int64(7), expiry(list).Done, "what the one under way did")
-		_, err = s.jobs().Run(ctx, "pending")
+		_, err = s.Jobs().Run(ctx, "pending")
 		require.NoError(t, err, "another job is nobody's")
 
-		s.wait(15 * time.Second)
-		job, err := s.jobs().Run(ctx, "expiry")
+		s.Wait(15 * time.Second)
+		job, err := s.Jobs().Run(ctx, "expiry")
 		require.NoError(t, err, "the lease is over")
 		require.Equal(t, int64(1), job.Runs)
 
 		leave()
-		s.wait(-time.Hour)
-		_, err = s.jobs().Run(ctx, "expiry")
+		s.Wait(-time.Hour)
+		_, err = s.Jobs().Run(ctx, "expiry")
 		require.NoError(t, err, "a lease an hour ahead was taken by another clock")
-		s.wait(-time.Hour)
-		require.Equal(t, time.Minute, s.jobs().Turn(ctx, "expiry"), "a date an hour ahead was, too: it is done now")
-		list, err = s.jobs().List(ctx)
+		s.Wait(-time.Hour)
+		require.Equal(t, time.Minute, s.Jobs().Turn(ctx, "expiry"), "a date an hour ahead was, too: it is done now")
+		list, err = s.Jobs().List(ctx)
 		require.NoError(t, err)
-		require.Equal(t, s.clock(), expiry(list).FinishedAt)
-		require.Equal(t, time.Minute, s.jobs().Turn(ctx, "expiry"), "not due")
+		require.Equal(t, s.Clock(), expiry(list).FinishedAt)
+		require.Equal(t, time.Minute, s.Jobs().Turn(ctx, "expiry"), "not due")
 	})
 }
 
@@ -185,12 +176,12 @@ func followTheClock(t *testing.T, s *shop, from time.Time, jump time.Duration) {
 		at := from.AddDate(0, 0, -1).Add(time.Duration(i) * every)
 		s.Time.Set(at)
 		name := fmt.Sprintf("member-%d", i)
-		s.must(name, "opt_in", `{"email":"ada@shop.test"}`)
+		s.Must(name, "opt_in", `{"email":"ada@shop.test"}`)
 		action, data := "point_add", `{"points":10}`
 		if i%2 == 1 {
 			action, data = "visit", `{"url":"https://shop.test/","points":10}`
 		}
-		c := s.must(name, action, data).Customer
+		c := s.Must(name, action, data).Customer
 		due[c.ID] = c.DueAt
 	}
 
@@ -212,7 +203,7 @@ func followTheClock(t *testing.T, s *shop, from time.Time, jump time.Duration) {
 
 	var bells []*bell
 	for range 2 {
-		node := s.jobs()
+		node := s.Jobs()
 		bells = append(bells, &bell{node: node, name: "expiry"}, &bell{node: node, name: "tiers"})
 	}
 
@@ -232,7 +223,7 @@ func followTheClock(t *testing.T, s *shop, from time.Time, jump time.Duration) {
 		}
 
 		s.Time.Set(now)
-		waiting, err := s.db.Due(ctx, now, members)
+		waiting, err := s.DB.Due(ctx, now, members)
 		require.NoError(t, err)
 		for _, id := range waiting {
 			if _, known := seen[id]; !known {
@@ -249,27 +240,27 @@ func followTheClock(t *testing.T, s *shop, from time.Time, jump time.Duration) {
 		require.Equal(t, []time.Time{at}, happened[id])
 	}
 
-	s.verify()
+	s.Verify()
 }
 
 // happened tells when events of some actions took effect, by customer.
 func (s *shop) happened(actions ...string) map[loyalty.ID][]time.Time {
-	s.t.Helper()
-	rows, err := s.raw.Query("SELECT customer_id, action, at FROM events ORDER BY id")
-	require.NoError(s.t, err)
+	s.T.Helper()
+	rows, err := s.Raw.Query("SELECT customer_id, action, at FROM events ORDER BY id")
+	require.NoError(s.T, err)
 	defer rows.Close()
 	happened := map[loyalty.ID][]time.Time{}
 	for rows.Next() {
 		var id loyalty.ID
 		var action string
 		var ms int64
-		require.NoError(s.t, rows.Scan(&id, &action, &ms))
+		require.NoError(s.T, rows.Scan(&id, &action, &ms))
 		if slices.Contains(actions, action) {
 			happened[id] = append(happened[id], time.UnixMilli(ms).UTC())
 		}
 	}
 
-	require.NoError(s.t, rows.Err())
+	require.NoError(s.T, rows.Err())
 	return happened
 }
 
@@ -278,18 +269,18 @@ func TestJobStops(t *testing.T) {
 	m := modules{"points_economy": `{"expiry":{"policy":"rolling","days":2}}`}
 
 	eachShop(t, m, func(t *testing.T, s *shop) {
-		s.must("ada", "opt_in", `{"email":"ada@shop.test"}`)
-		s.must("ada", "point_add", `{"points":10}`)
-		s.wait(48 * time.Hour)
+		s.Must("ada", "opt_in", `{"email":"ada@shop.test"}`)
+		s.Must("ada", "point_add", `{"points":10}`)
+		s.Wait(48 * time.Hour)
 		stopping, stop := context.WithCancel(ctx)
-		jobs := jobroom.NewJobs(jobroom.JobsOptions{Engine: s.Engine, Store: stopper{s.db, stop}})
+		jobs := jobroom.NewJobs(jobroom.JobsOptions{Engine: s.Engine, Store: stopper{s.DB, stop}})
 		_, err := jobs.Run(stopping, "expiry")
 		require.ErrorIs(t, err, loyalty.ErrUnavailable)
-		list, err := s.jobs().List(ctx)
+		list, err := s.Jobs().List(ctx)
 		require.NoError(t, err)
-		require.False(t, expiry(list).Running(s.clock()))
-		require.Equal(t, []any{int64(0), int64(0), "", s.clock()}, []any{expiry(list).Runs, expiry(list).Failed, expiry(list).Result, expiry(list).NextAt})
-		job, err := s.jobs().Run(ctx, "expiry")
+		require.False(t, expiry(list).Running(s.Clock()))
+		require.Equal(t, []any{int64(0), int64(0), "", s.Clock()}, []any{expiry(list).Runs, expiry(list).Failed, expiry(list).Result, expiry(list).NextAt})
+		job, err := s.Jobs().Run(ctx, "expiry")
 		require.NoError(t, err)
 		require.Equal(t, int64(1), job.Done)
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/loyaltytest"
 	"github.com/loyalty-platform/loyalty/server/loyalty/reminder"
 )
 
@@ -20,16 +21,16 @@ var reminders = []string{"points_expiring", "tier_expiring", "coupon_expiring", 
 
 // remind runs the job.
 func (s *shop) remind() {
-	s.t.Helper()
-	done, err := s.jobs().Run(ctx, "reminders")
-	require.NoError(s.t, err)
-	require.Zero(s.t, done.Failed, done.Result)
+	s.T.Helper()
+	done, err := s.Jobs().Run(ctx, "reminders")
+	require.NoError(s.T, err)
+	require.Zero(s.T, done.Failed, done.Result)
 }
 
 // reminded lists the reminders in the journal: name, action, attributes.
 func (s *shop) reminded() (all []string) {
-	s.t.Helper()
-	s.query(`SELECT c.name, e.action, e.data FROM events e JOIN customers c ON c.id = e.customer_id`, func(rows *sql.Rows) error {
+	s.T.Helper()
+	s.Query(`SELECT c.name, e.action, e.data FROM events e JOIN customers c ON c.id = e.customer_id`, func(rows *sql.Rows) error {
 		var name, action, data string
 		err := rows.Scan(&name, &action, &data)
 		if slices.Contains(reminders, action) {
@@ -59,7 +60,7 @@ func TestReminders(t *testing.T) {
 			seen = count
 			slices.Sort(news)
 			slices.Sort(want)
-			require.Equal(t, strings.Join(want, "\n"), strings.Join(news, "\n"), "at %s", s.clock())
+			require.Equal(t, strings.Join(want, "\n"), strings.Join(news, "\n"), "at %s", s.Clock())
 		}
 
 		base := modules{"points_economy": `{"expiry":{"policy":"rolling","days":60}}`}
@@ -68,49 +69,49 @@ func TestReminders(t *testing.T) {
 			{"tiers/tier", "silver", `{"structure":"main","name":{"en":"S"},"threshold":50}`},
 			{"challenges/challenge", "walk", `{"title":{"en":"W"},"criteria":[{"action":"visit","threshold":2}],"points":5,"ends_at":"2026-04-10"}`},
 			{"challenges/challenge", "done", `{"title":{"en":"W"},"criteria":[{"action":"visit","threshold":1}],"points":5,"ends_at":"2026-04-10"}`},
-			anyCampaign("greets", `"trigger":"birthday","effects":[{"type":"label","label":"greeted"}]`),
+			loyaltytest.AnyCampaign("greets", `"trigger":"birthday","effects":[{"type":"label","label":"greeted"}]`),
 		}
 
-		s.make(base, all)
-		s.must("ada", "opt_in", `{"email":"ada@shop.test","birth_date":"1990-04-09"}`)
-		s.enrol("ben")
-		s.must("ada", "point_add", `{"points":60}`)
-		s.must("ada", "coupon_create", `{"code":"C-1","type":"percentage","value":5,"expdate":"2026-03-20"}`)
-		s.must("ada", "visit", `{"url":"https://shop.test/"}`)
-		active := s.loaded(s.customer("ada").ID).Customer.LastActivityAt
+		s.Make(base, all)
+		s.Must("ada", "opt_in", `{"email":"ada@shop.test","birth_date":"1990-04-09"}`)
+		s.Enrol("ben")
+		s.Must("ada", "point_add", `{"points":60}`)
+		s.Must("ada", "coupon_create", `{"code":"C-1","type":"percentage","value":5,"expdate":"2026-03-20"}`)
+		s.Must("ada", "visit", `{"url":"https://shop.test/"}`)
+		active := s.Loaded(s.Customer("ada").ID).Customer.LastActivityAt
 		told()
-		s.wait(13 * day) // 14 March: the coupon has 6 days, the tier 27 or so
+		s.Wait(13 * day) // 14 March: the coupon has 6 days, the tier 27 or so
 		told(`ada coupon_expiring {"code":"C-1","expires_at":"2026-03-20T23:59:59.999Z","days":7}`,
 			`ada tier_expiring {"structure":"main","tier":"silver","expires_at":"2026-04-10T00:00:00.000Z","days":30}`)
-		s.wait(17 * day) // 31 March: the points end on 30 April
+		s.Wait(17 * day) // 31 March: the points end on 30 April
 		told(`ada points_expiring {"points":65,"expires_at":"2026-04-30T09:30:00.000Z","days":30}`)
-		s.make(modules{"points_economy": `{"expiry":{"policy":"rolling","days":60},"reminders":{"points":[45,30],"tiers":[30],"inactivity":[20,30],"anniversary":false}}`}, all)
+		s.Make(modules{"points_economy": `{"expiry":{"policy":"rolling","days":60},"reminders":{"points":[45,30],"tiers":[30],"inactivity":[20,30],"anniversary":false}}`}, all)
 		told(`ada inactivity {"days":30,"since":"2026-03-01T09:30:00.000Z"}`, `ben inactivity {"days":30,"since":"2026-03-01T09:30:00.000Z"}`)
-		s.wait(8 * day) // 8 April
+		s.Wait(8 * day) // 8 April
 		told(`ada challenge_ending {"challenge":"walk","ends_at":"2026-04-10T23:59:59.999Z","days":3}`)
-		s.wait(-20 * day) // its clock was set back
+		s.Wait(-20 * day) // its clock was set back
 		told()
-		s.wait(21 * day) // 9 April
+		s.Wait(21 * day) // 9 April
 		told(`ada birthday {}`)
-		require.Contains(t, s.customer("ada").Profile.Labels, "greeted", "a campaign reacts")
-		require.Equal(t, active, s.loaded(s.customer("ada").ID).Customer.LastActivityAt, "it is no activity")
-		s.wait(day)
+		require.Contains(t, s.Customer("ada").Profile.Labels, "greeted", "a campaign reacts")
+		require.Equal(t, active, s.Loaded(s.Customer("ada").ID).Customer.LastActivityAt, "it is no activity")
+		s.Wait(day)
 		told() // the day after is late, and it was told
-		s.make(base, all)
-		s.wait(13 * day) // 23 April
+		s.Make(base, all)
+		s.Wait(13 * day) // 23 April
 		told(`ada points_expiring {"points":65,"expires_at":"2026-04-30T09:30:00.000Z","days":7}`)
-		s.wait(311 * day) // 28 February
+		s.Wait(311 * day) // 28 February
 		told()
-		s.wait(day)
+		s.Wait(day)
 		told(`ada anniversary {"years":1}`, `ben anniversary {"years":1}`)
-		s.operate("ben", "merge", `{"source":"ada"}`)
+		s.Operate("ben", "merge", `{"source":"ada"}`)
 		told()
-		s.must("ben", "opt_out", `{}`)
+		s.Must("ben", "opt_out", `{}`)
 		before := len(s.reminded())
-		s.wait(40 * day)
+		s.Wait(40 * day)
 		s.remind()
 		require.Len(t, s.reminded(), before, "who left is told nothing")
-		s.foldsBack()
+		s.FoldsBack()
 	})
 }
 
@@ -119,15 +120,15 @@ func TestRemindersOfManyNodes(t *testing.T) {
 	eachShop(t, modules{"points_economy": `{"expiry":{"policy":"rolling","days":20}}`}, func(t *testing.T, s *shop) {
 		const members = 150
 		for i := range members {
-			s.must(member(i), "opt_in", fmt.Sprintf(`{"email":"member-%d@shop.test","birth_date":"1990-03-01"}`, i))
-			s.must(member(i), "point_add", `{"points":10}`)
+			s.Must(loyaltytest.Member(i), "opt_in", fmt.Sprintf(`{"email":"member-%d@shop.test","birth_date":"1990-03-01"}`, i))
+			s.Must(loyaltytest.Member(i), "point_add", `{"points":10}`)
 		}
 
 		var nodes sync.WaitGroup
 		for range 3 {
 			nodes.Go(func() {
 				for range 3 {
-					_, _ = s.jobs().Run(ctx, "reminders") // while another node does it, it is refused
+					_, _ = s.Jobs().Run(ctx, "reminders") // while another node does it, it is refused
 					s.remindAtOnce()
 				}
 			})
@@ -138,15 +139,15 @@ func TestRemindersOfManyNodes(t *testing.T) {
 		require.Len(t, all, 2*members, "a birthday and points each")
 		slices.Sort(all)
 		require.Len(t, slices.Compact(all), 2*members)
-		s.foldsBack()
+		s.FoldsBack()
 	})
 }
 
 // remindAtOnce does what the job does without its lease, as after a clock that jumped.
 func (s *shop) remindAtOnce() {
-	page, err := s.db.Remindable(ctx, loyalty.ID{}, 1000)
+	page, err := s.DB.Remindable(ctx, loyalty.ID{}, 1000)
 	if err != nil {
-		s.t.Error(err)
+		s.T.Error(err)
 		return
 	}
 
@@ -156,7 +157,7 @@ func (s *shop) remindAtOnce() {
 			ids = append(ids, c.Customer)
 		}
 		if _, failed, err := s.Remind(ctx, ids, reminder.Remind); err != nil || len(failed) > 0 {
-			s.t.Error(err, failed)
+			s.T.Error(err, failed)
 		}
 	}
 }

@@ -16,13 +16,13 @@ import (
 func TestTailOfHistory(t *testing.T) {
 	eachShop(t, nil, func(t *testing.T, s *shop) {
 		read := func() []loyalty.TailEvent {
-			done, err := s.jobs().Run(ctx, "tail")
+			done, err := s.Jobs().Run(ctx, "tail")
 			require.NoError(t, err)
 			require.Zero(t, done.Failed, done.Result)
-			list, err := s.db.Tail(ctx, 0, 1000)
+			list, err := s.DB.Tail(ctx, 0, 1000)
 			require.NoError(t, err)
 			var events int
-			require.NoError(t, s.raw.QueryRow(`SELECT count(*) FROM events`).Scan(&events))
+			require.NoError(t, s.Raw.QueryRow(`SELECT count(*) FROM events`).Scan(&events))
 			require.Len(t, list, events)
 			through := map[loyalty.ID]loyalty.ID{}
 			for i, e := range list {
@@ -35,18 +35,18 @@ func TestTailOfHistory(t *testing.T) {
 		}
 
 		for _, name := range []string{"ada", "ben", "cleo"} {
-			s.must(name, "opt_in", `{"email":"`+name+`@shop.test"}`)
-			s.must(name, "point_add", `{"points":10}`)
+			s.Must(name, "opt_in", `{"email":"`+name+`@shop.test"}`)
+			s.Must(name, "point_add", `{"points":10}`)
 		}
 
 		before := read()
-		s.operate("ada", "merge", `{"source":"ben"}`)
-		s.wait(-time.Hour) // the clock is set back
-		s.must("ada", "point_add", `{"points":5}`)
-		s.must("cleo", "opt_out", `{}`)
+		s.Operate("ada", "merge", `{"source":"ben"}`)
+		s.Wait(-time.Hour) // the clock is set back
+		s.Must("ada", "point_add", `{"points":5}`)
+		s.Must("cleo", "opt_out", `{}`)
 		list := read()
 		require.Equal(t, before, list[:len(before)])
-		require.NoError(t, s.db.VerifyRebuild(ctx, func(d rebuild.Difference) { t.Error(d) }, func(store.RebuildProgress) {}))
+		require.NoError(t, s.DB.VerifyRebuild(ctx, func(d rebuild.Difference) { t.Error(d) }, func(store.RebuildProgress) {}))
 		require.Equal(t, list, read())
 	})
 }

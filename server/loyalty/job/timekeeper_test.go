@@ -12,6 +12,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
+	"github.com/loyalty-platform/loyalty/server/loyalty/loyaltytest"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -34,20 +35,20 @@ func TestWrongClock(t *testing.T) {
 				o.Timekeeper = keeper
 			}, func(s *shop) {
 				require.NoError(t, keeper.Check(t.Context()))
-				s.must("ada", "opt_in", `{"email":"ada@shop.test"}`)
-				s.must("ada", "point_add", `{"points":5}`) // expires within two days
+				s.Must("ada", "opt_in", `{"email":"ada@shop.test"}`)
+				s.Must("ada", "point_add", `{"points":5}`) // expires within two days
 
 				wrong.Store(int64(ahead)) // set between two looks at the database's clock
-				s.must("ada", "point_add", `{"points":1}`)
-				require.NoError(t, s.Settle(t.Context(), s.customer("ada").ID))
+				s.Must("ada", "point_add", `{"points":1}`)
+				require.NoError(t, s.Settle(t.Context(), s.Customer("ada").ID))
 				require.ErrorIs(t, s.SettleDue(t.Context()), loyalty.ErrClockOff)
-				jobs := job.NewJobs(job.JobsOptions{Engine: s.Engine, Store: s.db})
+				jobs := job.NewJobs(job.JobsOptions{Engine: s.Engine, Store: s.DB})
 				for _, name := range []string{"expiry", "answers"} {
 					_, err := jobs.Run(t.Context(), name)
 					require.ErrorIs(t, err, loyalty.ErrClockOff, name)
 				}
 
-				a := s.customer("ada").Figures
+				a := s.Customer("ada").Figures
 				require.Equal(t, []int64{6, 0}, []int64{a.Score, a.Expired})
 				last := s.latest()
 				require.WithinDuration(t, time.Now(), last, loyalty.MaxSkew)
@@ -59,8 +60,8 @@ func TestWrongClock(t *testing.T) {
 				wrong.Store(0)
 				_, err := jobs.Run(t.Context(), "expiry")
 				require.NoError(t, err)
-				require.Equal(t, int64(0), s.customer("ada").Figures.Expired)
-				s.verify()
+				require.Equal(t, int64(0), s.Customer("ada").Figures.Expired)
+				s.Verify()
 			})
 		})
 	}
@@ -76,9 +77,9 @@ func eachWith(t *testing.T, change func(*engine.EngineOptions), test func(*shop)
 
 // latest is when the last event was recorded.
 func (s *shop) latest() time.Time {
-	s.t.Helper()
+	s.T.Helper()
 	var at int64
-	require.NoError(s.t, s.raw.QueryRow(`SELECT max(recorded_at) FROM events`).Scan(&at))
+	require.NoError(s.T, s.Raw.QueryRow(`SELECT max(recorded_at) FROM events`).Scan(&at))
 	return time.UnixMilli(at)
 }
 
@@ -86,8 +87,8 @@ func (s *shop) latest() time.Time {
 func TestGivingUp(t *testing.T) {
 	storetest.PlainOnly(t) // it waits for a lock of this server
 	s := newShop(t, storetest.Postgres(t), nil)
-	s.must("ada", "opt_in", `{"email":"ada@shop.test"}`)
-	busy, err := s.raw.Begin()
+	s.Must("ada", "opt_in", `{"email":"ada@shop.test"}`)
+	busy, err := s.Raw.Begin()
 	require.NoError(t, err)
 	defer func() { _ = busy.Rollback() }()
 	_, err = busy.Exec(`SELECT 1 FROM balances FOR UPDATE`)
@@ -97,7 +98,7 @@ func TestGivingUp(t *testing.T) {
 		go func() {
 			ctx, stop := context.WithTimeout(t.Context(), after)
 			defer stop()
-			_, err := s.Submit(ctx, event("ada", "point_add", `{"points":`+points+`}`))
+			_, err := s.Submit(ctx, loyaltytest.Event("ada", "point_add", `{"points":`+points+`}`))
 			done <- err
 		}()
 		return done
@@ -111,14 +112,14 @@ func TestGivingUp(t *testing.T) {
 	require.False(t, errors.Is(err, loyalty.ErrUnconfirmed))
 	require.ErrorIs(t, <-taken, loyalty.ErrUnconfirmed)
 	require.NoError(t, busy.Rollback())
-	s.must("ada", "point_add", `{"points":4}`) // behind both
-	require.Equal(t, int64(5), s.customer("ada").Figures.Score)
-	s.verify()
+	s.Must("ada", "point_add", `{"points":4}`) // behind both
+	require.Equal(t, int64(5), s.Customer("ada").Figures.Score)
+	s.Verify()
 }
 
 // waiting says whether a session of the database waits for a lock.
 func (s *shop) waiting() (yes bool) {
-	err := s.raw.QueryRow(`SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')`).Scan(&yes)
-	require.NoError(s.t, err)
+	err := s.Raw.QueryRow(`SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')`).Scan(&yes)
+	require.NoError(s.T, err)
 	return yes
 }
