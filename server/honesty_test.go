@@ -365,6 +365,12 @@ func TestContractHonesty(t *testing.T) {
 		t.Logf("seed %d, %d drawn requests for each operation", seed, honest())
 		testHonesty(t, url, seed)
 	}
+	onSQLiteFirst(t, test)
+}
+
+// onSQLiteFirst runs a test on the embedded database, and in the test plan on both.
+func onSQLiteFirst(t *testing.T, test func(t *testing.T, url string)) {
+	t.Helper()
 	if os.Getenv("LOYALTY_TORTURE") == "" {
 		test(t, storetest.SQLite(t))
 		return
