@@ -16,7 +16,7 @@ import (
 
 var (
 	_ api.Tracer     = (*Tracing)(nil)
-	_ traffic.Tracer  = (*Tracing)(nil)
+	_ traffic.Tracer = (*Tracing)(nil)
 	_ webhook.Tracer = (*Tracing)(nil)
 )
 
