@@ -22,7 +22,6 @@ type CouponReader struct {
 func (r CouponReader) Page(
 	ctx context.Context, p list.Page, q loyalty.CouponQuery, readable bool,
 ) (list.Links[common.Coupon], error) {
-
 	var found loyalty.CouponPage
 	err := r.Customers.page(Plain(ctx), q.Ref, readable, func() (_ loyalty.Customer, err error) {
 		found, err = r.Reader.Coupons(Plain(ctx), q)

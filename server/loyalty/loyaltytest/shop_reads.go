@@ -65,7 +65,7 @@ func (s *Shop) Events(id loyalty.ID) []string {
 	s.T.Helper()
 	rows, err := s.Raw.Query("SELECT customer_id, action FROM events ORDER BY id")
 	require.NoError(s.T, err)
-	defer rows.Close()
+	defer func() { _ = rows.Close() }() // rows.Err reports the error
 	var actions []string
 	for rows.Next() {
 		var owner loyalty.ID
@@ -102,7 +102,7 @@ func (s *Shop) Personal(key []byte) map[string]string {
 	s.T.Helper()
 	rows, err := s.Raw.Query("SELECT id, action, personal FROM events WHERE personal IS NOT NULL ORDER BY id")
 	require.NoError(s.T, err)
-	defer rows.Close()
+	defer func() { _ = rows.Close() }() // rows.Err reports the error
 	opened := map[string]string{}
 	for rows.Next() {
 		var id loyalty.ID
@@ -131,15 +131,12 @@ func (s *Shop) Dump() string {
 		"SELECT coalesce(email_key,'')||' '||coalesce(handler_key,'')||' '||coalesce(first_key,'')||' '||" +
 			"coalesce(last_key,'') FROM customers",
 	} {
-		rows, err := s.Raw.Query(query)
-		require.NoError(s.T, err, query)
-		for rows.Next() {
+		s.Query(query, func(rows *sql.Rows) error {
 			var text string
-			require.NoError(s.T, rows.Scan(&text))
+			err := rows.Scan(&text)
 			all.WriteString(text + "\n")
-		}
-		require.NoError(s.T, rows.Err())
-		require.NoError(s.T, rows.Close())
+			return err
+		})
 	}
 
 	return all.String()
@@ -150,7 +147,7 @@ func (s *Shop) Query(text string, scan func(*sql.Rows) error) {
 	s.T.Helper()
 	rows, err := s.Raw.Query(text)
 	require.NoError(s.T, err)
-	defer rows.Close()
+	defer func() { _ = rows.Close() }() // rows.Err reports the error
 	for rows.Next() {
 		require.NoError(s.T, scan(rows))
 	}
