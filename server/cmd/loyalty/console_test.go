@@ -128,7 +128,7 @@ func TestWithoutConsole(t *testing.T) {
 		require.NoError(t, err)
 		return string(out)
 	}
-	const left = `(?m)^github.com/(loyalty-platform/loyalty/server/(console|docs)|coreos/go-oidc/v3/oidc|yuin/goldmark)$`
+	const left = `(?m)^github.com/(loyalty-platform/loyalty/server/(console|portal)|coreos/go-oidc/v3/oidc|yuin/goldmark)$`
 	require.Len(t, regexp.MustCompile(left).FindAllString(list(""), -1), 4)
 	require.Empty(t, regexp.MustCompile(left).FindAllString(list("no_console"), -1))
 }

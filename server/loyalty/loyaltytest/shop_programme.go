@@ -11,6 +11,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
+	"github.com/loyalty-platform/loyalty/server/loyalty/campaign"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
@@ -62,7 +63,7 @@ type Things [][3]string
 
 // AnyCampaign is a campaign with the given fields for every customer.
 func AnyCampaign(id, fields string) [3]string {
-	return [3]string{"automation/campaign", id, `{"name":"A","status":"active",` + fields + `}`}
+	return [3]string{campaign.Campaigns.Type, id, `{"name":"A","status":"active",` + fields + `}`}
 }
 
 // CompileZoned is CompileWith in a time zone.
