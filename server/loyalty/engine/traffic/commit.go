@@ -302,7 +302,7 @@ func (d *Dispatcher) traced(tickets []*Ticket, w *watch, preview bool, to Next, 
 
 	b := Traced{Attempt: w.attempt(len(tickets), err), Began: w.began, Outcome: tracedCommitted}
 	switch {
-	case to == More, to == heavy, to == split:
+	case to == More, to == load, to == heavy, to == split:
 		b.Outcome = tracedIncomplete
 	case to == Again:
 		b.Outcome = tracedConflict

@@ -58,3 +58,23 @@ func TestHeavyLeavesItsBatch(t *testing.T) {
 	require.Equal(t, []*Ticket{f.tickets[0], f.tickets[2]}, f.decided())
 	require.Same(t, f.tickets[1], (<-d.heavy).Ticket)
 }
+
+// outcomes collects how attempts were traced.
+type outcomes []string
+
+func (*outcomes) Caller(context.Context) any    { return nil }
+func (*outcomes) Decided(any, *loyalty.Outcome) {}
+func (o *outcomes) Batch(_ []any, b Traced)     { *o = append(*o, b.Outcome) }
+
+// TestTracedOutcome: an attempt that goes on with other rows or in other batches has not failed.
+func TestTracedOutcome(t *testing.T) {
+	ticket := []*Ticket{{caller: "a request"}}
+	for to, want := range map[Next]string{
+		Done: "failed", More: "incomplete", load: "incomplete", split: "incomplete", heavy: "incomplete", Again: "conflict",
+	} {
+		var told outcomes
+		d := &Dispatcher{tracer: &told}
+		d.traced(ticket, &watch{}, false, to, errNotDecided)
+		require.Equal(t, outcomes{want}, told, "%d", to)
+	}
+}
